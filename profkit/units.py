@@ -1,4 +1,4 @@
-"""Durations, sizes, percentages: parsing of what users write (`2h`, `5%`), formatting; units of weights."""
+"""Parse and format durations, sizes and percentages as users write them (`2h`, `5%`); units of weights."""
 
 from __future__ import annotations
 

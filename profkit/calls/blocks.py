@@ -1,4 +1,4 @@
-"""Blocks: what a labelled `with` statement does at its start and end; its lines: `with_statements`."""
+"""Blocks: start and end of a labelled `with` statement; `with_statements` finds the lines of its body."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, options that only `--help-all` shows; several as one decorator."""
+"""Options that several commands share, as decorators; which ones only `--help-all` shows."""
 
 from __future__ import annotations
 

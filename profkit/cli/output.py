@@ -1,4 +1,4 @@
-"""Output of commands: data to stdout or a file, messages to stderr; characters that an encoding lacks."""
+"""Output of commands: data to stdout or a file, messages to stderr; replaces what an encoding lacks."""
 
 from __future__ import annotations
 

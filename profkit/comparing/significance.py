@@ -1,4 +1,4 @@
-"""Significance of differences between two sides, by the spread of their runs; of one run, by `shares`.
+"""Significance of differences between two sides, by the spread of their runs (of single runs: `shares`).
 
 The value of a run is the true value, plus an effect of the run, plus the error of its samples or slices:
 random effects (N. M. Laird, J. H. Ware, "Random-effects models for longitudinal data", Biometrics 38, 1982).

@@ -11,11 +11,13 @@ import json
 import os
 from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
-from profkit.calls.keywords import MemoryOptions, ProfilerOptions
 from profkit.calls.options import MEMORY, memory_settings, settings
 from profkit.errors import UsageError
+
+if TYPE_CHECKING:
+    from profkit.calls.keywords import MemoryOptions, ProfilerOptions
 
 RUN, LAUNCH, PATH = "PROFKIT_RUN", "PROFKIT_LAUNCH", "PYTHONPATH"
 COMPILE = "PROFKIT_TORCH_COMPILE"
@@ -68,7 +70,7 @@ def switch(
     if options.get(MODE) == MEMORY:
         memory_settings(memory_options(options))
     else:
-        settings(cast(ProfilerOptions, options))
+        settings(cast("ProfilerOptions", options))
     path, options = environ.get(PATH), {**options, EACH: True} if each else options
     return {
         RUN: json.dumps(options) if options else "1",
@@ -79,7 +81,7 @@ def switch(
 
 def memory_options(options: ProgramOptions) -> MemoryOptions:
     """Return the options of a program whose memory is tracked, without the mode."""
-    return cast(MemoryOptions, {name: value for name, value in options.items() if name != MODE})
+    return cast("MemoryOptions", {name: value for name, value in options.items() if name != MODE})
 
 
 def take_switch(environ: MutableMapping[str, str]) -> Switch:

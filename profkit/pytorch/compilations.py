@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 import wrapt
 
 from profkit.calls.importlib_bootstrap.markers import Marker, make_marker
-from profkit.calls.keywords import ProfilerOptions
 from profkit.calls.options import Settings, settings_over_defaults
 from profkit.calls.slow_path import results_of
 from profkit.config import CONFIG
@@ -41,6 +40,7 @@ from profkit.pytorch.errors import HookBusy, TorchMissing
 from profkit.session.counters import Counters
 
 if TYPE_CHECKING:
+    from profkit.calls.keywords import ProfilerOptions
     from profkit.model.run import Run
 
 _P = ParamSpec("_P")
@@ -262,4 +262,4 @@ def _settings(options: ProfilerOptions, given: dict[str, object]) -> Settings:
     if "rate" in options:
         of_variables.pop("sample_each", None)
     filled = {**of_variables, **options}
-    return settings_over_defaults(cast(ProfilerOptions, filled))
+    return settings_over_defaults(cast("ProfilerOptions", filled))

@@ -250,13 +250,13 @@ def _is_foreign(file: str) -> bool:
 
 def _main_thread(profile: Profile, pid: int) -> int:
     """Return the index of the main thread: of several or none of that name, the first or heaviest."""
-    rank_of: dict[int, tuple[bool, bool, bool]] = {}
+    order_of: dict[int, tuple[bool, bool, bool]] = {}
     for number in dict.fromkeys(map(itemgetter(1), profile.samples)):
         thread = profile.threads[number]
         is_named, is_first = thread.name.startswith(_MAIN_THREAD), thread.tid == pid != 0
-        rank_of[number] = thread.pid in (0, pid), is_named, is_first
-    best = max(rank_of.values(), default=None)
-    found = [number for number, rank in rank_of.items() if rank == best]
+        order_of[number] = thread.pid in (0, pid), is_named, is_first
+    best = max(order_of.values(), default=None)
+    found = [number for number, order in order_of.items() if order == best]
     if len(found) < 2:
         return next(iter(found), -1)
     return max(found, key=lambda number: sum(profile.weights_by_thread[number].values()))

@@ -8,9 +8,8 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import FrameType
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from profkit.calls.keywords import ProfilerOptions
 from profkit.calls.options import MEMORY, Settings, memory_settings, settings
 from profkit.calls.slow_path import enter, leave, results_of
 from profkit.config import CONFIG
@@ -25,6 +24,9 @@ from profkit.session.activity import OPEN_BLOCKS, calls_under_way
 from profkit.session.counters import Counters
 from profkit.store.spool import append
 from profkit.transforms.origin import cell_name, remember_cells
+
+if TYPE_CHECKING:
+    from profkit.calls.keywords import ProfilerOptions
 
 _LONGEST_LABEL = 60
 _NAMELESS = ("#", "import ", "from ")
@@ -128,7 +130,7 @@ def program_settings(options: ProgramOptions) -> Settings:
     """Return the settings for the options of a cell; raises `UsageError`."""
     if options.get(MODE) == MEMORY:
         return memory_settings(memory_options(options))
-    return settings(cast(ProfilerOptions, options))
+    return settings(cast("ProfilerOptions", options))
 
 
 def _region(code: Code, chosen: Settings) -> Region:

@@ -6,14 +6,16 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
-from profkit.calls.keywords import ProfilerOptions
 from profkit.calls.options import Settings, settings_over_defaults
 from profkit.config import CONFIG
 from profkit.errors import InvalidOption, UnknownOption
 from profkit.integrations.web.access import TOKEN_VARIABLE, Access
 from profkit.samplers.options import Blocking, check_choice, check_positive
+
+if TYPE_CHECKING:
+    from profkit.calls.keywords import ProfilerOptions
 
 EVERY_VARIABLE = "PROFKIT_WEB_EVERY"
 PAGE_RATE_HZ = 200.0
