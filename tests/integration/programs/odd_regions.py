@@ -171,10 +171,13 @@ def destructors() -> Runs:
 def shared() -> Runs:
     """One block that two threads and a recursion are in; each thread's own samples are told by its name."""
     handles: list[profiled] = []
+    both = threading.Barrier(2)
 
     def down(work, depth: int) -> None:
         blue(0.005)
         with profiled("shared", **OPTIONS) as handle:
+            if depth == 4:
+                both.wait()  # the session samples both threads from here on
             work(0.02)
             if depth:
                 down(work, depth - 1)
